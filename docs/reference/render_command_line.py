@@ -133,7 +133,7 @@ _JSON = """\
 
 With `--json`, stdout bears one document and stderr everything else; `schema` says which document it is.
 The document of a verb that changes something says in `changed` whether anything was changed. Its `restart` names the
-running programs (`pid`, `name`) that still use the Pillow from before. If nothing was to do,
+running programs (`pid`, `name`) that still use the previous Pillow. If nothing was to do,
 `--quiet` prints nothing."""
 
 

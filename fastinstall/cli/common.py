@@ -57,7 +57,7 @@ def tell_restarts(effect: Effect | None, context: Context) -> None:
     """Print on stderr which running programs must be restarted because they still use the previous Pillow, if any."""
     if effect is not None and effect.restart and not context.console.json:
         named = listing((f"{each.pid} {each.name}" for each in effect.restart), most=_NAMED_PROGRAMS)
-        context.console.talk(f"restart these programs, which still use the Pillow from before: {named}")
+        context.console.talk(f"restart these programs, which still use the previous Pillow: {named}")
 
 
 def measure_effect(before: object, prefix: PurePath, context: Context) -> Effect:
@@ -89,7 +89,7 @@ def target_of(arguments: Namespace) -> NamedTarget:
     new = getattr(arguments, "new_env", None)
     if new and arguments.prefix:
         hint = "--new-env makes an environment, --prefix names one"
-        raise UsageError("--new-env and --prefix exclude each other", hint=hint)
+        raise UsageError("--new-env and --prefix cannot be combined", hint=hint)
     python = arguments.python
     if python and "/" not in python:  # a bare name is looked up on PATH, as in a shell
         import shutil  # only for a bare name
@@ -156,7 +156,7 @@ def refuse_together(arguments: Namespace, flag: str, others: Iterable[str]) -> N
         return
     for other in others:
         if getattr(arguments, setting_of(other), None):
-            raise UsageError(f"{flag} and {other} exclude each other", hint=f"give one of the two, {flag} or {other}")
+            raise UsageError(f"{flag} and {other} cannot be combined", hint=f"give one of the two, {flag} or {other}")
 
 
 def refuse_without(arguments: Namespace, needed: str, flags: Iterable[str]) -> None:

@@ -43,7 +43,7 @@ _EXAMPLES = {
     "fastinstall rollback": "undo the last setup",
     "fastinstall rollback --to ID --yes": "undo every setup from ID on",
     "fastinstall guard install --pin": "keep other tools from replacing it",
-    "fastinstall guard pin | git apply": "the same in a uv, Poetry or PDM project",
+    "fastinstall guard pin | git apply": "pin it in a uv, Poetry or PDM project",
     "fastinstall guard check uv.lock": "would this file bring stock Pillow back?",
     "fastinstall guard accept": "keep what replaced the fast build",
     "fastinstall build -o wheels": "for: setup --wheelhouse wheels",
@@ -59,7 +59,7 @@ _EXAMPLES = {
     "fastinstall recipes list": "list what can be built",
     "fastinstall recipes show pillow-fast": "show one, with its advisories",
     "fastinstall recipes check mine.toml": "check a recipe of your own",
-    "fastinstall cache": "what takes how much of the disk?",
+    "fastinstall cache": "show the disk usage of each part",
     "fastinstall cache clear": "remove all of it, after asking",
     "fastinstall cache clear toolchains": "remove a part of it",
     "fastinstall completion bash > fastinstall.bash": "then: source fastinstall.bash",
@@ -70,8 +70,8 @@ _EXAMPLES = {
 
 EXAMPLES: dict[str, Mapping[str, str]] = {
     "": {
-        "fastinstall setup": "show what was found and what will change, and ask",
-        "fastinstall doctor": "is it intact, fast, and still installed?",
+        "fastinstall setup": "show the plan, and ask before changing anything",
+        "fastinstall doctor": "check that the fast Pillow is installed and intact",
         "fastinstall rollback": "undo: restores exactly what was there",
     },
     **{verb: {command: use for command, use in _EXAMPLES.items() if command.split()[1] == verb} for verb in VERBS},

@@ -132,7 +132,8 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
             console.complain(f"error: {outcome}")
             changes = _is_change(arguments)
             if changes:
-                console.complain("  The change itself is complete. hint: see what is there now: fastinstall doctor")
+                console.complain("  The change is complete; only its result could not be printed")
+                console.complain("  hint: check the environment: fastinstall doctor")
             return ExitCode.FAILED_CHANGED if changes else ExitCode.FAILED_UNCHANGED  # scripts rely on this code
         case _:
             return _report_unexpected(outcome, arguments, context)

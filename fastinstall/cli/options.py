@@ -247,7 +247,7 @@ _TOOLCHAIN = (
 _REQUIRE = "fail if the build would lack one of these libraries"
 _ENGINE = "in conda: auto (default), conda, rattler, or pip; pip installs a plain wheel"
 _CHANNELS = "conda channels for other packages; default: as conda is configured"
-_PIN = "keep other tools from replacing it; this delays security updates of Pillow, too"
+_PIN = "keep other tools from replacing the build; this also delays security updates of Pillow"
 _DIST_NAME = f"{DIST_NAMES[0]} (default) or {DIST_NAMES[1]}"
 _WHEELHOUSE = "take wheels and sdists from this directory first"
 _SYSTEM = "install missing system packages; needs root"
@@ -280,8 +280,8 @@ _DIST_NAME_ASKED = Question(
     "Distribution",
     "What should the distribution be called?",
     {
-        DIST_NAMES[0]: "whatever requires Pillow accepts it",
-        DIST_NAMES[1]: "the next install command brings stock Pillow back",
+        DIST_NAMES[0]: "satisfies packages that require Pillow",
+        DIST_NAMES[1]: "the next install command may bring stock Pillow back",
     },
 )
 _OFFLINE_ASKED = Question(

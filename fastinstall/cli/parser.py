@@ -115,7 +115,7 @@ def _refuse_unknown_words(rest: Sequence[str], parser: argparse.ArgumentParser) 
     meant = _find_similar(word, known) if word else None
     problem = f"{parser.prog} has no flag {word}" if word else f"{parser.prog} takes no argument {rest[0]!r}"
     if word in known:
-        problem, meant = f"{word} stands before the verb", f"{parser.prog} {word}"
+        problem, meant = f"{word} must come after the verb", f"{parser.prog} {word}"
     raise UsageError(f"{problem}{f': did you mean {meant}?' if meant else ''}", hint=f"{parser.prog} --help")
 
 
@@ -189,7 +189,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
     _add(group, "--json", "one JSON document on stdout")
     _add(group, "-q --quiet", "only results and errors")
-    _add(group, "-v --verbose", "more, and tracebacks")
+    _add(group, "-v --verbose", "more detail, and tracebacks")
     _add(group, "--no-color", "no colours (also NO_COLOR)")
     parser.add_argument("--help-all", action=_Everything, nargs=0, default=argparse.SUPPRESS, help="show every flag")
 
@@ -231,9 +231,10 @@ def _add_doctor_flags(parser: argparse.ArgumentParser) -> None:
     add_target_flags(parser)
     _add(parser, "--list", "list the checks")
     _add(parser, "--all", "check every environment that is known; from receipts, conda, pipx and the like")
-    hosts = "would it run on this machine, too?; FILE is its `inspect --json` or /proc/cpuinfo; repeatable"
+    other = "also check whether the build runs on another machine"
+    hosts = f"{other}; FILE is its `inspect --json` or /proc/cpuinfo; repeatable"
     _add(parser, "--host-flags FILE", hosts, action="append", default=[])
-    quick = "read files only, within a moment; PIL is not run, and files that have not changed are not read"
+    quick = "only read files, in a moment; PIL is not run, and unchanged files are not read again"
     _add(parser, "--quick", quick)
     _add(parser, "--fix", "repair what it finds, after asking")
     statuses = ("error", "warning", "never")
@@ -248,11 +249,12 @@ def _add_doctor_flags(parser: argparse.ArgumentParser) -> None:
 def _add_rollback_flags(parser: argparse.ArgumentParser) -> None:
     add_target_flags(parser)
     _add(parser, "--list", "list what can be undone")
-    _add(parser, "--interrupted", "only end what an interrupted run left; nothing that was finished is undone")
+    _add(parser, "--interrupted", "only recover from an interrupted run; undo no finished setup")
     _add(parser, "--to ID", "undo every setup from this one on; the beginning of its ID is enough")
-    forget = "give up undoing older setups, for disk space; ID and those before it; without ID: all but the last"
+    forgotten = "with ID: that setup and older ones; without: all but the last"
+    forget = f"free disk space: older setups can no longer be undone; {forgotten}"
     _add(parser, "--forget ID", forget, nargs="?", const=EVERYTHING)
-    _add(parser, "--allow RISK,...", "force-remove: move aside what replaced it", dest="request_allow")
+    _add(parser, "--allow RISK,...", "force-remove: move aside what replaced the build", dest="request_allow")
     _add_consent_flags(parser)
 
 
@@ -261,8 +263,8 @@ def _guard(parser: argparse.ArgumentParser) -> None:
     lock = "with check: requirement or lock files; exit code 3 if one would bring stock Pillow back"
     parser.add_argument("files", metavar="FILE", nargs="*", help=lock)
     _add(parser, "--pin", "with install: keep pip, uv and conda from replacing it; this delays security updates")
-    _add(parser, "--project DIR", "with pin, status: the project; default: the one around the environment")
-    _add(parser, "--wheels DIR", "with pin: where the project's tool finds the build; default: in your data directory")
+    _add(parser, "--project DIR", "with pin, status: the project; default: the one that contains the environment")
+    _add(parser, "--wheels DIR", "with pin: where the project's tool finds the wheel; default: in your data directory")
     add_target_flags(parser)
     _add_consent_flags(parser)
 
@@ -272,17 +274,16 @@ def _build(parser: argparse.ArgumentParser) -> None:
 
     add_target_flags(parser)
     add_request_options(parser)
-    _add(parser, "-o --output DIR", "where the wheel or the channel goes", required=True)
+    _add(parser, "-o --output DIR", "directory for the wheel or the channel", required=True)
     conda = "conda: make DIR a channel of conda packages; other packages in DIR stay"
     _add(parser, "--format", conda, choices=("wheel", "conda"), default="wheel")
-    _add(
-        parser, "--set", "a wheel for each CPython of this machine; DIR is then an index from which pip alone installs"
-    )
+    every = "a wheel for each CPython on this machine; pip can then install from DIR without fastinstall"
+    _add(parser, "--set", every)
     _add(parser, "--hosts DIR", "for many machines: DIR with their `inspect --json`; see plan --hosts")
     machines = tuple(each.machine for each in ARCHITECTURES)
-    machine = "for machines of this kind; it is what `uname -m` says there; default: this machine's"
+    machine = "for this architecture, as `uname -m` prints it; default: this machine's"
     _add(parser, "--machine NAME", machine, choices=machines)
-    emulated = "a Python of --machine that this machine can start, for the proof; once for each version"
+    emulated = "a Python for --machine that this machine can run, to prove the wheel; repeat for each version"
     _add(parser, "--emulated-python EXE", emulated, action="append", default=[])
     _add(parser, "--unproven", "for another machine: build without comparing with the official wheel")
     _add_max_age(parser, "with --hosts: ignore facts older than this", 30)
@@ -295,21 +296,21 @@ def _add_bench_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="DIR|FILE", nargs="*", help=images)
     add_target_flags(parser)
     _add(parser, "--quick", "answer within 20 seconds")
-    _add(parser, "--only", "measure one of the two only", choices=("loading", "operations"))
+    _add(parser, "--only", "measure only this part", choices=("loading", "operations"))
     loaded = parser.add_argument_group("what is loaded")
     _add(loaded, "--workload NAME,...", "photos to generate: 500px, 12mp, png (default: all)")
     _add(loaded, "--samples N", "how many images to measure")
     _add(loaded, "--size PIXELS", "the shorter side after the resize (default: 256)")
     _add(loaded, "--crop PIXELS", "the square cut out of the middle; 0: none (default: 224)")
-    _add(loaded, "--filter", "of the resize (default: bilinear)", choices=("bilinear", "bicubic", "lanczos"))
+    _add(loaded, "--filter", "filter of the resize (default: bilinear)", choices=("bilinear", "bicubic", "lanczos"))
     _add(loaded, "--workers N,...", "how many worker processes to try")
-    _add(loaded, "--threads N,...", "how many threads of one process to try, each up to an array")
+    _add(loaded, "--threads N,...", "thread counts to try in one process; each thread decodes to an array")
     _add(loaded, "--target-rate N", "images per second that training takes")
     _add(loaded, "--loader FILE[:FUNCTION]", "your own loader, to compare with; path in, array out")
     compared = parser.add_argument_group("what it is compared with")
     _add(compared, "--list", "list the candidates and stop")
-    _add(compared, "--candidates NAME,...", "only these (default: all that fit)")
-    bring = "download candidates into the cache first; whatever is installed; all: every one"
+    _add(compared, "--candidates NAME,...", "measure only these (default: all that fit)")
+    bring = "download these candidates into the cache first; even if they are installed; all: every candidate"
     _add(compared, "--with NAME,...", bring, dest="bring")
     _add(compared, "--no-build", "do not build the fast Pillow for this")
     _add(compared, "--print-code NAME", "print the code of a candidate and stop")
@@ -327,7 +328,8 @@ def _add_recipes_flags(parser: argparse.ArgumentParser) -> None:
 
 def _add_cache_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("show", "clear"), nargs="?", default="show")
-    parser.add_argument("names", metavar="NAME", nargs="*", help="directories of it, as show names them; default: all")
+    names = "directories of the cache, as listed by show; default: all"
+    parser.add_argument("names", metavar="NAME", nargs="*", help=names)
     _add_consent_flags(parser)
 
 

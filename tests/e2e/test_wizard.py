@@ -193,7 +193,7 @@ def test_where_no_environment_is_active_one_can_be_made_or_named(sandbox: Sandbo
         person = Person(shown=shown)
         person.chooses(WHERE, "Other")
         person.types("Directory of an environment, or of a new one", str(sandbox.root / "home"))
-        person.reads("is no Python environment: it has no bin/python")
+        person.reads("is not a Python environment: it has no bin/python")
         person.types("Directory of an environment, or of a new one", "back")
         person.chooses(WHERE, "./fast-env")
         person.reads("Environment ./fast-env")

@@ -60,7 +60,7 @@ def _choose_engine(person: Person, engine: str, *, guards: str, meaning: str = "
     person.chooses(MENU, "Customize")
     person.chooses(TOPICS, "Installed by")
     person.shown.expect(meaning, after=person.after)
-    person.chooses("Who installs it?", engine)
+    person.chooses("Which tool installs it?", engine)
     person.chooses(TOPICS, "Guard")
     person.chooses(guards, "Back")
     person.chooses(TOPICS, "Continue")

@@ -93,7 +93,7 @@ def test_a_repair_and_a_rollback_name_programs_on_the_old_pillow(environments: E
     with importing(venv) as second:
         back = sandbox.cli("rollback", "--yes", "--prefix", venv.prefix, env=UNREACHABLE)
         assert back.exit_code == 0, back.text
-        assert f"restart these programs, which still use the Pillow from before: {second} " in back.stderr
+        assert f"restart these programs, which still use the previous Pillow: {second} " in back.stderr
 
 
 def test_a_changing_verb_says_whether_it_changed_anything(environments: Environments) -> None:

@@ -89,7 +89,7 @@ def pipeline_of(arguments: Namespace) -> ImagePipeline:
     shorter = _read("--size", arguments.size, partial(_parse_pixels, least=1), usual.shorter)
     crop = _read("--crop", arguments.crop, partial(_parse_pixels, least=0), min(usual.crop, shorter))
     if crop > shorter:
-        problem = f"--crop {crop}: larger than what it is cut out of, whose shorter side has {shorter} pixels"
+        problem = f"--crop {crop}: larger than the resized image, whose shorter side has {shorter} pixels"
         raise UsageError(problem, hint=f"--crop {shorter} or less, or a larger --size")
     return ImagePipeline(shorter=shorter, crop=crop, filter=arguments.filter or usual.filter)
 
@@ -127,7 +127,7 @@ def _parse_rate(text: str) -> float:
     except ValueError:
         rate = 0.0
     if not 0 < rate < float("inf"):
-        raise ValueError(f"expected images a second, more than 0, found {text!r}")
+        raise ValueError(f"expected a number of images per second above 0, found {text!r}")
     return rate
 
 
@@ -147,7 +147,7 @@ def _parse_loader(text: str | None) -> str:
         name, written = text, "load"
     path = expand_home(name).absolute()
     if not path.is_file():
-        raise UsageError(f"--loader {text}: {path} is no file", hint="--loader FILE.py, or --loader FILE.py:load")
+        raise UsageError(f"--loader {text}: {path} is not a file", hint="--loader FILE.py, or --loader FILE.py:load")
     if not written.isidentifier():
-        raise UsageError(f"--loader {text}: {written!r} is no name of a function", hint=f"--loader {name}:load")
+        raise UsageError(f"--loader {text}: {written!r} is not a function name", hint=f"--loader {name}:load")
     return f"{path}:{written}"

@@ -130,7 +130,7 @@ def build_for_many(arguments: Namespace, context: Context) -> int:
     if arguments.format == "conda":
         flag = "--set" if arguments.set else "--hosts"
         raise UsageError(
-            f"{flag} makes wheels, which conda environments take too (setup makes packages of them there)",
+            f"{flag} makes wheels, which also work in conda environments: setup turns them into conda packages",
             hint="leave --format out; a channel for one Python: fastinstall build --format conda --python EXE -o DIR",
         )
     session, output, request = _open(arguments, context)

@@ -21,7 +21,8 @@ def run(arguments: Namespace, context: Context) -> int:
         if survey.parts:
             context.console.talk(cache_text(survey, context.console.err))
             command = f"fastinstall cache clear --yes {words}".rstrip()
-            agree("Remove that? What is needed again is fetched or made again.", arguments, context.console, command)
+            question = "Remove these directories? Their contents are downloaded or made again when needed."
+            agree(question, arguments, context.console, command)
         effect = Effect(changed=bool(survey.parts))
         survey = clear_cache(session, arguments.names)
     tell(context, "cache", survey, cache_text, effect)
@@ -33,8 +34,8 @@ def cache_text(survey: CacheSurvey, page: Page) -> str:
     if survey.removed:
         return join_lines(page.lines(f"removed from {survey.directory}: {survey.size}", rest="  "))
     if not survey.parts:
-        return join_lines(page.lines(f"{survey.directory} holds nothing", rest="  "))
-    lines = [*page.lines(f"{survey.directory} takes {survey.size}", rest="  ")]
+        return join_lines(page.lines(f"{survey.directory} is empty", rest="  "))
+    lines = [*page.lines(f"{survey.directory} uses {survey.size}", rest="  ")]
     width = max(len(part.name) for part in survey.parts)
     for part in survey.parts:
         first = f"  {format_bytes(part.disk_bytes):>9}  {part.name:<{width}}  "

@@ -54,7 +54,7 @@ def _collect(arguments: Namespace, context: Context) -> int:
 
     refuse_together(arguments, "--collect", ("--prefix", "--python", "--all", "--quick", "--fix", "--host-flags"))
     if arguments.checks:
-        raise UsageError("--collect sums up what reports say of all checks", hint="leave the names of checks out")
+        raise UsageError("--collect always covers all checks", hint="leave the names of checks out")
     collected = collect(session_of(context), expand_home(arguments.collect), arguments.max_age)
     brief = f"{collected.status}: {collected.summary}"
     tell(context, "collected", collected, (lambda *_: brief) if context.console.quiet else render_collected)

@@ -36,7 +36,7 @@ from fastinstall.setup.recovery import report_interruption_after_completion
 from fastinstall.verbs.guard import accept, find_replacement, guards_of, install_guard, pin_project, remove_guard
 
 _ALSO = """\
-where the environment is made of an environment.yml, that file needs the same, and a channel that outlives the
+if you create the environment from an environment.yml, add these lines to it, and keep the channel outside the
 environment (fastinstall build --format conda -o ./channel):"""
 _ONLY_WITH = {"--pin": ("install",), "--project": ("pin", "status"), "--wheels": ("pin",)}
 
@@ -125,7 +125,7 @@ def _pin(arguments: Namespace, context: Context) -> int:
         where = quote(change.project)
         console.talk(f"to apply it, pipe it into: git -C {where} apply")
         # With -C, git would look for a patch file in another directory, so the patch comes on stdin.
-        console.talk(f"to undo it later, save it as pin.patch: git -C {where} apply -R < pin.patch")
+        console.talk(f"to undo it later, save the diff as pin.patch, then run: git -C {where} apply -R < pin.patch")
     return ExitCode.OK
 
 
@@ -135,17 +135,17 @@ def _accept(arguments: Namespace, context: Context) -> int:
     prefix = quote(environment.prefix)
     before, accepted = identify_state(environment.prefix), find_replacement(session, environment)
     if accepted is not None:
-        what_goes = "the guards, the pins and the record of the setup go; PIL stays as it is"
-        context.console.talk(f"{accepted}\nif that is accepted, {what_goes}")
+        what_goes = "the guards, the pins and the record of the setup; PIL stays as it is"
+        context.console.talk(f"{accepted}\naccepting it removes {what_goes}")
         command = f"fastinstall guard accept --yes --prefix {prefix}"
-        agree(f"Accept what is in {environment.prefix} now?", arguments, context.console, command)
+        agree(f"Accept the current state of {environment.prefix}?", arguments, context.console, command)
         accepted = accept(session, environment)
     with report_interruption_after_completion(environment.prefix, "guard accept"):
-        text = f"nothing to accept: nothing has taken the place of a stack of ours in {prefix}"
+        text = f"nothing to accept: no fast build in {prefix} was replaced"
         if accepted is not None:
             text = (
-                f"accepted: what is in {prefix} now; no guard and no record of the setup is left\n"
-                f"the fast stack again: fastinstall setup --prefix {prefix}\n"
+                f"accepted the current state of {prefix}; guards, pins and the record of the setup were removed\n"
+                f"to install the fast build again: fastinstall setup --prefix {prefix}\n"
                 f"undo: fastinstall rollback --prefix {prefix}"
             )
         effect = measure_effect(before, environment.prefix, context)
@@ -181,7 +181,7 @@ def guards_text(guards: Guards, page: Page) -> str:
     problems = (*guards.problems, *(problem for pin in guards.pins for problem in pin.problems))
     lines += (page.paint(f"problem: {problem}", "warning") for problem in problems)
     for event in guards.events:
-        lines.append(f"told {event.at}: {event.stack} {event.change}{f' by {event.tool}' if event.tool else ''}")
+        lines.append(f"reported {event.at}: {event.stack} {event.change}{f' by {event.tool}' if event.tool else ''}")
     return "\n".join(lines)
 
 

@@ -48,7 +48,7 @@ def run(arguments: Namespace, context: Context) -> int:
         return _forget(session, environment, arguments, context)
     force = Risk.FORCE_REMOVE in read_allowed(arguments, context.sources)
     if arguments.interrupted:
-        agree("End what was interrupted there?", arguments, context.console, recover_command(prefix))
+        agree(f"Recover from the interrupted run in {prefix}?", arguments, context.console, recover_command(prefix))
         ended = Done(done=end_interrupted_run(session, environment, force=force))
         tell(context, "rollback", ended, _join, measure_effect(before, prefix, context))
         return ExitCode.OK
@@ -74,14 +74,16 @@ def _forget(session: Session, environment: Environment, arguments: Namespace, co
     if coming.transactions:
         newest = coming.transactions[0].id
         lines = [f"to be forgotten: {each.id}  {each.held}  {each.title}" for each in coming.transactions]
-        freed = f"{format_bytes(coming.held_bytes)} are freed, and the environment stays as it is"
-        lines.append(f"{freed}; no way leads back any more to before {newest}")
+        freed = f"frees {format_bytes(coming.held_bytes)}; the environment stays as it is"
+        lines.append(f"{freed}, but {newest} and older setups can no longer be undone")
+        question = "Forget these setups?"
         if coming.transactions[0].state is Phase.DAMAGED:
-            lines = [f"{newest} cannot be read: it is put away, nothing is deleted, and it can be undone no longer"]
+            question = "Move them aside?"
+            lines = [f"{newest} cannot be read: its files are moved to kept/, not deleted; it can no longer be undone"]
         context.console.talk("\n".join(lines))
         named = f" {identifier}" if identifier else ""
         command = f"fastinstall rollback --forget{named} --yes --prefix {quote(environment.prefix)}"
-        agree("Give that up?", arguments, context.console, command)
+        agree(question, arguments, context.console, command)
     done = Done(done=forget_in(session, environment, identifier))
     with report_interruption_after_completion(environment.prefix, "forgetting"):
         tell(context, "forgotten", done, _join, measure_effect(before, environment.prefix, context))
@@ -102,5 +104,5 @@ def history_text(found: Transactions, page: Page) -> str:
     cells = ((each.id, each.at or "unknown", str(each.state), each.held, each.title) for each in found.transactions)
     rows = page.table(_HEAD, cells, right=(_HEAD.index("HOLDS"),))
     problems = [f"{each.id}: {each.problem}" for each in found.transactions if each.problem]
-    total = f"they hold {format_bytes(found.held_bytes)} in all"
+    total = f"total: {format_bytes(found.held_bytes)}"
     return "\n".join([*rows, *problems, total])

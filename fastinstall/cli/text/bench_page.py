@@ -59,7 +59,7 @@ def bench_brief(bench: report.BenchReport, page: Page) -> str:
 def candidates_text(ways: Sequence[Way], page: Page) -> str:
     """Return a table of the candidates: name, description and required packages."""
     rows = [(each.name, each.title, ", ".join(each.brings)) for each in ways]
-    hint = "what needs packages is measured where they are installed, or with --with NAME, which fetches them for this"
+    hint = "a candidate that needs packages is measured if they are installed; --with NAME downloads them for this"
     return join_lines((*_render_table(("name", "what it is", "needs"), rows, page), *_indent(hint, page, rest="  ")))
 
 
@@ -234,7 +234,7 @@ def _render_unmeasured(candidates: Sequence[report.Candidate], page: Page) -> It
 def _render_other_advice(advice: Sequence[report.SpeedAdvice], page: Page) -> Iterator[str]:
     others = [each for each in advice if each not in _choose_first_advice(advice)]
     if others:
-        yield f"  {page.paint('what else helps, the greatest gain first', 'bold')}"
+        yield f"  {page.paint('other advice, greatest gain first', 'bold')}"
     for number, each in enumerate(others, 1):
         yield from _render_advice(each, page, f"  {number}. ", " " * 5)
 
@@ -244,7 +244,7 @@ def _render_legend(results: Sequence[report.WorkloadResult], page: Page) -> Iter
     shown = [each for result in results for each in result.candidates if each.gain is not None]
     texts = []
     if shown:
-        texts.append("gain: times as fast as the baseline, measured in turn, one process each (range of the rounds)")
+        texts.append("gain: speed relative to the baseline, measured in turn, one process each (range of the rounds)")
     if any(each.kind is report.CandidateKind.CONTROL for each in shown):
         texts.append("control: cannot change anything here; its range is the noise of the measurement")
     if any(each.difference is not None for each in shown):

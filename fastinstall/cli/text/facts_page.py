@@ -58,7 +58,7 @@ def _list_conda_rows(facts: Facts, page: Page) -> Iterator[tuple[str, str]]:
             yield "not as recorded", f"{claim.dist}: {_shorten_items((*claim.missing, *claim.altered), page)}"
     clashes: dict[str, list[str]] = {}
     for clash in conda.clashes:
-        holder = f"content of {clash.holder}" if clash.holder else "content of neither"
+        holder = f"content of {clash.holder}" if clash.holder else "content matches none of them"
         clashes.setdefault(f"by {' and '.join(clash.claimants)}; {holder}", []).append(clash.path)
     for parties, paths in clashes.items():
         yield "claimed twice", f"{_shorten_items(paths, page)} {parties}"
@@ -118,7 +118,7 @@ def _list_gpu_rows(gpu: Gpu | None) -> Iterator[tuple[str, str]]:
         library = f", library {gpu.library or gpu.libcuda}" if gpu.library or gpu.libcuda else ", no library"
         yield "gpu driver", f"{gpu.driver or 'not loaded'}{offered}{library}"
     if gpu.problem:
-        yield "not known", gpu.problem
+        yield "gpu problem", gpu.problem
     for build in gpu.frameworks:
         kinds = {"CUDA": build.cuda, "ROCm": build.rocm, "XPU": build.xpu}
         platforms = ", ".join(f"{name} {version}" for name, version in kinds.items() if version)
@@ -163,8 +163,8 @@ def _format_library(library: LoadedLibrary) -> str:
 
 
 def _list_compiler_rows(traces: BuildTraces) -> Iterator[tuple[str, str]]:
-    yield "compiled by", ", ".join(traces.compilers) or "untold"
-    names = "stripped of names" if traces.stripped else "with names of its functions"
+    yield "compiled by", ", ".join(traces.compilers) or "unknown"
+    names = "symbols stripped" if traces.stripped else "symbols not stripped"
     yield "loads with", f"glibc {traces.glibc} or later, {names}" if traces.glibc else names
     if traces.package:
         yield "packaged as", ", ".join(f"{key} {value}" for key, value in sorted(traces.package.items()))

@@ -67,7 +67,7 @@ def _render_artefact(artefact: FleetArtefact, page: Page) -> Iterator[str]:
     if artefact.reason:
         yield from page.lines(artefact.reason, first=_BELOW, rest=_BELOW + "  ", style="dim")
     if artefact.problem:
-        yield from page.lines(f"not here: {artefact.problem}", first=_BELOW, rest=_BELOW + "  ", style="warning")
+        yield from page.lines(f"no wheel: {artefact.problem}", first=_BELOW, rest=_BELOW + "  ", style="warning")
         yield from page.advice(f"hint: {artefact.hint}", first=_BELOW + "  ", rest=_BELOW + "    ")
     elif artefact.wheel is None and artefact.builder is not None:
         yield f"{_BELOW}built here with {artefact.builder}"

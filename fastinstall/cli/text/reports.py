@@ -93,7 +93,7 @@ def finding_text(finding: Finding, page: Page) -> str:
 
 def render_speed_table(table: SpeedTable, page: Page) -> str:
     """Return a speed table as text: milliseconds before and after, and their ratio, for each operation."""
-    source = "of an earlier setup of the same two builds: " if table.reused else ""
+    source = "from an earlier setup of the same two builds: " if table.reused else ""
     slower = table.slower
     rows = [
         (row.operation, f"{row.before_ms:.2f}", f"{row.after_ms:.2f}", row.range, "slower" if row in slower else "")
@@ -101,7 +101,7 @@ def render_speed_table(table: SpeedTable, page: Page) -> str:
     ]
     rows.append((f"geometric mean of {len(rows)}", "", "", f"{table.geomean:.1f}x", ""))
     if table.noise:
-        rows.append(("before against itself", "", "", f"{1 + table.noise:.1f}x at most", ""))
+        rows.append(("noise (before measured twice)", "", "", f"{1 + table.noise:.1f}x at most", ""))
     head = ("operation", "before ms", "after ms", "faster", "")
     lines = [*page.lines(f"before: {table.baseline}; after: {table.candidate}", rest="  ")]
     lines += page.lines(source + table.occasion, rest="  ")
@@ -252,7 +252,7 @@ _IN_WORDS = {
 def _count_reports(survey: Survey) -> str:
     counts = Counter(_IN_WORDS.get(report.status, str(report.status)) for report in survey.reports)
     counts.update(_IN_WORDS[Status.UNKNOWN] for _ in survey.unobservable)
-    without = f"; {survey.without_pil} without" if survey.without_pil else ""
+    without = f"; {survey.without_pil} without Pillow" if survey.without_pil else ""
     if not counts:
         return f"no environment with Pillow is known{without}"
     told = ", ".join(f"{count} {words}" for words, count in counts.items())

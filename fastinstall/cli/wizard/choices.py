@@ -134,7 +134,7 @@ def _ask_required(talk: WizardConversation, request: Request) -> Request | None:
     def read(text: object) -> tuple[str, ...]:
         found = name_list(text)
         if unknown := next((name for name in found if name not in known), None):
-            raise ValueError(f"{unknown} is none of {', '.join(known)}")
+            raise ValueError(f"{unknown} is not one of {', '.join(known)}")
         return found
 
     talk.say(f"Setup fails if one of them is missing, instead of building without it: {', '.join(known)}")
@@ -175,8 +175,8 @@ def ask_engine(talk: WizardConversation, request: Request) -> Request | None:
     for engine in there:
         tool = facts.conda.tool if facts.conda is not None and engine is CondaInstaller.CONDA else None
         meanings[engine] = f"conda packages, by {_ENGINES[engine]} {tool.version if tool else ''}".rstrip()
-    meanings[CondaInstaller.PIP] = "a plain wheel, which conda overwrites sooner or later without a word"
-    return _ask_choice(talk, request, "engine", "Who installs it?", meanings)
+    meanings[CondaInstaller.PIP] = "a plain wheel, which conda may silently overwrite"
+    return _ask_choice(talk, request, "engine", "Which tool installs it?", meanings)
 
 
 _SEVERAL = "several"

@@ -77,7 +77,7 @@ def _read_target(text: str, directory: Path) -> NamedTarget:
     if any(os.path.lexists(place / name) for name in ("bin/python", "bin/python3")):
         return NamedTarget(prefix=place)
     if os.path.lexists(place) and (not place.is_dir() or any(place.iterdir())):
-        raise ValueError(f"{place} is no Python environment: it has no bin/python")
+        raise ValueError(f"{place} is not a Python environment: it has no bin/python")
     return NamedTarget(new=place)
 
 

@@ -62,7 +62,7 @@ def test_the_wheel_is_offered_with_its_weakness(session: Session) -> None:
     person = AskedPerson("rattler")
     seen = facts(conda=True, rattler=True)
     assert _ask_engine(session, seen, person, CondaInstaller.AUTO) is CondaInstaller.RATTLER
-    assert "conda overwrites" in person.meanings["pip"]
+    assert "conda may silently overwrite" in person.meanings["pip"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Doctor's flags that select environments exclude each other; a wrong flag is refused by name."""
+"""Doctor's flags that select environments cannot be combined; a wrong flag is refused by name."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -26,7 +26,7 @@ def _run(*words: str) -> None:
 
 @pytest.mark.parametrize("other", [("--prefix", "/x"), ("--python", "/x/bin/python"), ("--fix",)], ids=" ".join)
 def test_what_names_one_target_is_refused_beside_all(other: tuple[str, ...]) -> None:
-    with pytest.raises(UsageError, match="exclude each other") as caught:
+    with pytest.raises(UsageError, match="cannot be combined") as caught:
         _run("--all", *other)
     assert "--all" in caught.value.message
     assert other[0] in caught.value.message

@@ -55,9 +55,9 @@ def test_what_is_wrong_is_told_and_long_lists_are_cut(golden: Golden) -> None:
     rows = _rows(conda)
     golden("\n".join(row for row in rows if row.startswith("conda packages ")))
     assert f"not as recorded pillow-13.0.0-py311_0: {', '.join(FILES[:SHOWN])} and 2 more" in rows
-    both = "by jpeg-9e-h0_1 and turbo-3-0; content of"
-    assert f"claimed twice include/jpeglib.h, include/jconfig.h {both} turbo-3-0" in rows
-    assert f"claimed twice lib/libjpeg.so {both} neither" in rows
+    both = "by jpeg-9e-h0_1 and turbo-3-0; content"
+    assert f"claimed twice include/jpeglib.h, include/jconfig.h {both} of turbo-3-0" in rows
+    assert f"claimed twice lib/libjpeg.so {both} matches none of them" in rows
     assert {"unreadable x-1-0.json: empty", "pinned pillow *=simd_*"} <= {*rows}
     assert {"stale lib/python3.10/site-packages", "left over conda-meta/x.json.c~"} <= {*rows}
     assert f"not as recorded pillow-13.0.0-py311_0: {', '.join(FILES)}" in _rows(conda, verbose=True)

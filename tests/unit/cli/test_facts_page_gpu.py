@@ -36,7 +36,7 @@ def test_gpus_their_driver_and_what_was_built_for_them_are_shown(golden: Golden)
 def test_what_is_not_known_is_said(golden: Golden) -> None:
     unknown = Gpu(nodes=True, problem="NVML: Driver Not Loaded", devices=(GpuDevice(name="NVIDIA A40"),))
     lines = shown(unknown)
-    assert f"not known {unknown.problem}" in lines
+    assert f"gpu problem {unknown.problem}" in lines
     golden(_rows_of_gpus(lines))
 
 

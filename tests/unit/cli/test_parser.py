@@ -84,7 +84,7 @@ def test_an_invalid_command_line_is_an_error_with_a_hint(words: tuple[str, ...])
         ("setup --level", "--level: expected one argument", "fastinstall setup --help"),
         (
             "--json doctor",
-            "--json stands before the verb: did you mean fastinstall doctor --json?",
+            "--json must come after the verb: did you mean fastinstall doctor --json?",
             "fastinstall doctor --help",
         ),
         ("--versoin", "fastinstall has no flag --versoin: did you mean --version?", "fastinstall --help"),
@@ -153,7 +153,7 @@ def test_a_named_target_overrules_the_usual_one(
 
 
 def test_two_targets_on_one_command_line_are_refused() -> None:
-    with pytest.raises(UsageError, match="exclude each other"):
+    with pytest.raises(UsageError, match="cannot be combined"):
         target_of(parsed("setup", "--new-env", "a", "--prefix", "b"))
 
 

@@ -98,7 +98,7 @@ def test_a_wheel_is_shown_with_its_file_or_what_prevents_it() -> None:
     here = fleet_text(_fleet(1, builder=PurePath("/usr/bin/python3.11")), Page())
     assert "built here with /usr/bin/python3.11" in here
     missing = fleet_text(_fleet(1, problem="no CPython 3.11", hint="name one"), Page())
-    assert "not here: no CPython 3.11" in missing
+    assert "no wheel: no CPython 3.11" in missing
     assert "hint: name one" in missing
 
 
