@@ -47,7 +47,7 @@ def test_a_wheel_can_be_had_too_and_its_weakness_is_told(sandbox: Sandbox, conda
     variables = sandbox.variables(conda.variables)
     with terminal("setup", "--prefix", prefix, variables=variables, directory=sandbox.root) as shown:
         person = Person(shown=shown)
-        _choose_engine(person, "pip", meaning="conda overwrites", guards="Warn when another tool replaces it?")
+        _choose_engine(person, "pip", meaning="conda may silently", guards="Warn when another tool replaces it?")
         person.reads("warning: --engine pip: conda does not know of this wheel")
         person.reads(MENU)
         shown.press(CTRL_C)
