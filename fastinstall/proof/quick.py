@@ -240,7 +240,7 @@ def _check_matrix(
 
 
 def _check_decoders(trial: QuickProof, depth: ProofDepth, results: runs.Results) -> ProofCheck:
-    """Check the decoders at the highest CPU level only, because no kernel is a decoder."""
+    """Check the decoders at the highest CPU level only, which this machine loads; the whole proof checks each level."""
     ours, reference = trial.levels[-1], trial.reference
     if reference is None:
         return skip_proof_check("decoders", _NO_REFERENCE)
