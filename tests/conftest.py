@@ -41,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # A shell that starts pytest in the background, or nohup, makes it and its child processes ignore these signals.
+    # Under nohup, or in a shell's background, pytest and its child processes would ignore one of these signals.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.environ.update(trust_variables())
@@ -88,7 +88,7 @@ class _Durations:
         return True if is_long and "pytest.mark.main" not in collection_path.read_text("utf-8") else None
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Sort the longest files first, so that at the end no worker is alone with one of them."""
+        """Sort the longest files first, so that none of them still runs after the other workers have finished."""
         config.hook.pytest_deselected(items=[item for item in items if self._is_left_out(item)])
         kept = [item for item in items if not self._is_left_out(item)]
         kept.sort(key=lambda item: (item.path.name not in BEFORE_ALL, -self._before.get(item.path.name, 0.0)))
@@ -128,7 +128,7 @@ class _Durations:
 
 @pytest.fixture(scope="session")
 def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Yield fastinstall's cache for all tests: FASTINSTALL_TEST_CACHE, which is kept, or a temporary directory."""
+    """Yield one cache of fastinstall for all tests: FASTINSTALL_TEST_CACHE, or a directory removed at the end."""
     lasting = os.environ.get("FASTINSTALL_TEST_CACHE")
     if lasting:
         yield Path(lasting)
@@ -154,7 +154,7 @@ def new_sandbox(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) ->
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Golden]:
-    """Compare the program's output with tests/golden/ROOM.txt, or rewrite that file: see `support.suite.golden`."""
+    """Yield a function that compares output with a golden file, or rewrites the file: see `support.suite.golden`."""
     stand_ins = {str(tmp_path): "TMP", str(REPOSITORY): "REPOSITORY"}
     texts = Golden(request.path, request.node.name, stand_ins, renews=extent.renews_golden)
     yield texts

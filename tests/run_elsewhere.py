@@ -66,7 +66,7 @@ class Elsewhere:
 
     @property
     def counts(self) -> tuple[Path, Path]:
-        """The directories to which the runs write their counts of results."""
+        """The directories to which the runs write how many tests passed, failed and were skipped."""
         return self.space / "root" / "counts", self.space / "user" / "counts"
 
 
@@ -183,7 +183,7 @@ def _network(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_there(value: str, root: Path) -> bool:
-    """Return True unless a variable's value is an absolute path that does not exist in the other root."""
+    """Return False if a variable's value is an absolute path that is missing below `root`, else True."""
     return not value.startswith("/") or root.joinpath(value.lstrip("/")).exists()
 
 

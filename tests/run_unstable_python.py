@@ -93,7 +93,7 @@ def _make_usable(root: Path, python: str) -> Path:
         settings.write_text(text.replace("'/usr/share/", f"'{root}/usr/share/"), encoding="utf-8")
     headers = root / "usr/include"
     own = headers / multiarch / python / "pyconfig.h"
-    (headers / python / "pyconfig.h").write_bytes(own.read_bytes())  # Debian's own pyconfig.h only includes this one
+    (headers / python / "pyconfig.h").write_bytes(own.read_bytes())  # Debian's file only includes `own`
     return executable
 
 

@@ -36,12 +36,12 @@ def stack(environment: str, tool: str = "fastinstall", **options: Any) -> Iterat
     plan = host.get_fact(FastinstallPlan, words=words, tool=tool)
     if "verify" in plan and plan["verify"] is None:
         host.noop(plan["summary"])
-    else:  # If planning failed, setup is run, too, because it reports the reason.
+    else:  # If planning failed, setup is run as well, because it reports the reason.
         yield f"{tool} setup --yes {words}"
 
 
 def _flag(name: str, value: object) -> tuple[str, ...]:
-    """Return an option as words of the command line; empty if its value is None, or if the flag is not to be passed."""
+    """Return an option as words of the command line; empty for None, and for a flag with its default value."""
     flag = _OTHERWISE.get(name, f"--{name.replace('_', '-')}")
     if isinstance(value, bool):
         if name == "guard":

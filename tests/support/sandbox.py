@@ -215,8 +215,8 @@ class Sandbox:
     def compiler(self, on_resample: str = ":") -> Path:
         """Write a C compiler for builds that fail: it runs a command of sh before it compiles Resample.c.
 
-        It does not optimise, as its output is not used. It has a path of its own, so the cache contains nothing that it
-        compiled.
+        It does not optimise, as its output is not used. Its path is different in each sandbox, so the cache
+        contains nothing that it compiled for another test.
         """
         script = self.root / "cc-of-the-test"
         script.write_text(

@@ -1,4 +1,4 @@
-"""Skips tests if ansible-core cannot run under this Python: it does not support each minor version from the start."""
+"""Skips tests if ansible-core cannot run under this Python, as it supports a new minor version only later."""
 
 import subprocess
 import sys

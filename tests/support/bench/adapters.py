@@ -1,4 +1,4 @@
-"""The decoders and stores of bench."""
+"""The candidates of bench, by kind: decoders, and stores of images."""
 
 from fastinstall.bench.catalogue import all_ways
 from fastinstall.bench.report import CandidateKind

@@ -78,14 +78,14 @@ def result(name: str, ratio: float, /, **fields: Any) -> Candidate:
 
 
 def unlike(mean: float) -> Difference:
-    """Return a difference of this mean from the baseline's pictures."""
+    """Return a difference from the baseline's pictures with this mean."""
     return Difference(mean=mean, highest=90, images=8)
 
 
 def verdict(
     base: Candidate, target: float | None = None, workload: Workload = WORKLOAD, machine: LoaderLimits = MACHINE
 ) -> BottleneckVerdict:
-    """Return the verdict on what limits the loading."""
+    """Return the verdict on what limits the loading of images in this baseline."""
     return verdict_of(base, workload, machine, target)
 
 

@@ -54,7 +54,7 @@ SOURCE = StaticSource(
 
 
 def library_sdist(directory: Path, **changed: str) -> Path:
-    """Create the sdist; `changed` are texts of members, by their names with "_" for "." and "/"."""
+    """Create the sdist; `changed` replaces texts of its files, by file name with "_" for "." and "/"."""
     path = directory / "tiny_library-1.0.tar.gz"
     with tarfile.open(path, "w:gz") as archive:
         for name, text in MEMBERS.items():

@@ -103,7 +103,7 @@ def tiny_recipe() -> Recipe:
 
 
 def tiny_sdist(directory: Path, *, override: str = "", message: str = "") -> Path:
-    """Create the sdist; its backend adds the flags in `override`. If these are "die", it prints `message` and fails."""
+    """Create the sdist, whose backend adds the flags in `override`; "die" there makes it print `message` and fail."""
     members = {
         "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
         f'[project]\nname = "pillow-simd"\nversion = "{VERSION}"\n',

@@ -9,7 +9,7 @@ _SETTLING = 0.05  # seconds: an interpreter may crash if it exits while threads 
 
 
 def complete(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, and give its threads time to end."""
+    """Run a coroutine to its end, and then give the threads that it started time to end."""
     return asyncio.run(_settled(work))
 
 

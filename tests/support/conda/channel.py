@@ -1,9 +1,9 @@
 """A local conda channel, built once: real Pythons, Pillows and image libraries, and small tools.
 
 `python` is the interpreter that runs the tests: a copy of its executable, with its standard library as symbolic links
-to files, so that an environment is its own base. Its modules load the libraries that they share with Pillow from the
-environment. `pytorch` and `cuda-cudart` are fakes: a marker file, and dependencies for which a solver may want to
-change other packages.
+to files, so that each environment is its own `sys.base_prefix`. Its compression modules load the environment's zlib
+and liblzma, as Pillow's libraries do. `pytorch` and `cuda-cudart` are fakes: a marker file, and dependencies for which
+a solver may want to change other packages.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""Facts of conda environments for tests of checks: one with conda-forge's packages of today, and one with ours.
+"""Facts of two conda environments for tests of checks: one with conda-forge's Pillow, one with fastinstall's.
 
-They are not observed on a machine, but are changes to the values of `builders`.
+The facts are not observed on a machine, but derived from the values of `builders`.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Environments from the local channel: created by py-rattler, by a real conda, or by the commands of guides."""
+"""Environments from the local channel: created by py-rattler, by a real conda, or by commands from users' guides."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def rattler_environment(channels: str | Sequence[str], prefix: Path, specs: Sequ
 
 
 def conda_made(prefix: Path, specs: Sequence[str]) -> Path:
-    """Give an environment of py-rattler what conda's `create` writes: its history, and its kind of hashes.
+    """Give an environment made by py-rattler the history and the kind of hashes that conda's `create` writes.
 
     conda's solver keeps to the specs in the history, which py-rattler leaves empty. For a symbolic link, py-rattler
     records the hash of the link's target path, which conda would take for a hash of content.

@@ -44,7 +44,7 @@ def conda_environment(new_environment: NewEnvironment) -> NewEnvironment:
 def conda(
     request: pytest.FixtureRequest, channel: CondaChannel, new_sandbox: NewSandbox, shared_cache: Path
 ) -> Iterator[RealConda]:
-    """Yield a real conda with the local channel: version 24.7.1, and the one that CONDA_EXE names, if set."""
+    """Yield a real conda with the local channel: version 24.7.1; if CONDA_EXE is set, that conda in a second run."""
     with new_sandbox() as sandbox:
         root = sandbox.root / "conda"
         root.mkdir()

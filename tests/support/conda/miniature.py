@@ -75,7 +75,7 @@ class FakeEngine:
 
     Attributes:
         contents_of: contents of packages, by `CondaPackage.dist`.
-        silent: whether to write no history.
+        silent: whether to omit the history.
         extra: a package to link although it was not requested.
         fails: whether to fail halfway.
     """
@@ -88,7 +88,7 @@ class FakeEngine:
     description: str = "a fake of conda"
 
     def read_contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
-        """Return the paths of a package."""
+        """Return the paths of a package's files."""
         assert python == ""
         return tuple(self.contents_of[package.dist])
 
@@ -182,7 +182,7 @@ def _said(text: str) -> dict[str, str]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file by calls that the tests count."""
+    """Write a file with `os.write`, at which `dies_at` can kill the process."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     try:
         os.write(descriptor, text.encode())

@@ -55,7 +55,7 @@ def old_packages(cache: Path, scratch: Path, of_today: Linked) -> tuple[CondaPac
 
 
 def _of_ijg(tiff: Path, made: Path) -> Path:
-    """Relink today's libtiff with IJG's libjpeg. It can no longer handle JPEG in TIFF, as the structures differ."""
+    """Relink today's libtiff with IJG's libjpeg. JPEG in TIFF then no longer works, as the structures differ."""
     shutil.copy(tiff, made)
     undefined = subprocess.run(("nm", "-D", "--undefined-only", made), capture_output=True, text=True, check=True)
     symbols = re.findall(r"\b(jpeg_\w+)@", undefined.stdout)
@@ -66,7 +66,7 @@ def _of_ijg(tiff: Path, made: Path) -> Path:
 
 
 def _weaken(library: Path, soname: str) -> None:
-    """Let a library load with another library `soname`: versions become optional, and 12-bit functions weak."""
+    """Weaken what a library needs of the library `soname`: symbol versions and 12-bit functions become optional."""
     content = bytearray(library.read_bytes())
     with library.open("rb") as stream:
         file: Any = ELFFile(stream)
@@ -82,7 +82,7 @@ def _weaken(library: Path, soname: str) -> None:
 
 
 def _pillow(cache: Path, directory: Path, jpegs: JpegLibraries, tiff: Path) -> dict[str, Entry]:
-    """Build the core and two modules that need no library, and omit all other modules, as a minimal build does."""
+    """Build the core, and two modules that need no library; omit all other modules, as a minimal build does."""
     sdist = f"Pillow-{OLD_PILLOW}.tar.gz"
     source = pillow_source(fetched(cache, sdist)[sdist], directory, "-O0")
     made = source.directory / "src/PIL"

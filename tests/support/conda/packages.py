@@ -157,7 +157,7 @@ def text_entry(text: str, *, mode: int = 0o644) -> Entry:
 
 
 def tree_entries(root: Path, below: str = "") -> dict[str, Entry]:
-    """Return all files in a directory, with symbolic links but without bytecode; `below` ends with "/"."""
+    """Return all files and links in a directory except bytecode; `below` ("lib/") is put before their paths."""
     return {f"{below}{path.relative_to(root).as_posix()}": _entry_of(path) for path in _files(root)}
 
 

@@ -1,6 +1,6 @@
 """A stack as conda packages, made without compiling: the official wheel with our label, packed like a built wheel.
 
-Packing does not depend on the content of the core, which the tests of the build cover.
+The tests of the build cover the core's content, on which packing does not depend.
 """
 
 import sys
@@ -49,12 +49,12 @@ class PackedStack:
 
 @cache
 def interpreter() -> Interpreter:
-    """Return the Python that runs the tests, which is also in the local channel."""
+    """Return the description of the Python that runs the tests, which is also in the local channel."""
     return observe_interpreter(Path(sys.executable))
 
 
 def labelled_wheel(official: Path, directory: Path, label: str = "simd.v2.v3") -> Path:
-    """Return an official wheel whose metadata is that of our wheels."""
+    """Return a copy of an official wheel, with metadata as in fastinstall's wheels."""
     tree = directory / "tree"
     unpack_zip(official, tree)
     version = f"{official.name.split('-')[1]}+{label}"

@@ -1,8 +1,8 @@
 """A real conda for tests: 24.7.1 with its classic solver, taken from conda-lock's wheel.
 
-The package index has no conda. conda-lock's copy is put into a virtual environment under its own name; conda-lock
-itself, which would be imported with it, is emptied. CONDA_EXE may name a second conda, of the person who runs the
-tests. Neither reads that person's settings or uses a network.
+The package index has no conda. So conda-lock's copy is made importable as `conda` in a virtual environment; the
+`__init__` of conda-lock itself, which would be imported too, is emptied. CONDA_EXE may name a second conda,
+of the person who runs the tests. Neither reads that person's settings or uses a network.
 """
 
 import os
@@ -145,12 +145,12 @@ def own_conda(root: Path, base: Mapping[str, str]) -> RealConda:
 
 
 def plugged(conda: RealConda, directory: Path, entry_point: str) -> dict[str, str]:
-    """Return variables with which conda loads a plugin from the checkout: "fastinstall = fastinstall.conda_plugin".
+    """Return environment variables with which conda loads a plugin from the checkout.
 
     Args:
         conda: a conda whose interpreter can run fastinstall.
         directory: receives the metadata of the plugin.
-        entry_point: an entry point of the group `conda`.
+        entry_point: an entry point of the group `conda`: "fastinstall = fastinstall.conda_plugin".
     """
     information = directory / "plugin_of_the_test-1.0.dist-info"
     information.mkdir(parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ def plugged(conda: RealConda, directory: Path, entry_point: str) -> dict[str, st
 
 
 def _make(directory: Path, base: Mapping[str, str]) -> None:
-    """Create conda's virtual environment, which is its base environment."""
+    """Create the virtual environment that contains conda and is conda's base environment."""
     python = directory / "bin/python"
     commands = (
         (UV, "venv", "--quiet", "--no-project", "--allow-existing", "--python", _interpreter().executable, directory),
@@ -189,7 +189,7 @@ def _interpreter() -> Python:
 
 
 def _expose(site: Path) -> None:
-    """Make conda importable by its own name, and empty the parts of conda-lock that would be imported or plugged in."""
+    """Make conda importable by its own name; empty conda-lock's `__init__`, and remove its entry points."""
     (site / "conda").symlink_to("conda_lock/_vendor/conda")
     (site / "conda_lock/__init__.py").write_text("")
     (metadata,) = site.glob("conda_lock-*.dist-info")

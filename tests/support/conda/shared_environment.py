@@ -15,7 +15,7 @@ REFUSED, FAILED = 5, 6
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """An environment, and runs of fastinstall that know conda and have no active environment."""
+    """An environment, and methods that run fastinstall with a conda, but without an active environment."""
 
     sandbox: Sandbox
     conda: RealConda
@@ -52,6 +52,6 @@ class Scene:
         return error
 
     def errors(self) -> dict[str, Mapping[str, Any]]:
-        """Return doctor's findings with status "error", by check; of several in a check, the last one."""
+        """Return doctor's findings with status "error", by check; if a check has several, the last one."""
         document = self.cli("doctor", "--json").document
         return {each["check"]: each for each in document["findings"] if each["status"] == "error"}

@@ -66,7 +66,7 @@ def add_package(prefix: Path, name: str, files: Mapping[str, bytes], version: st
     """Write a package's files and its record, overwriting existing files, as conda does.
 
     Returns:
-        Its name, version and build.
+        The package's name, version and build.
     """
     for path, content in files.items():
         (prefix / path).parent.mkdir(parents=True, exist_ok=True)

@@ -46,7 +46,8 @@ class Command:
     Attributes:
         text: the text on the page.
         line: line number on the page, from 1.
-        output: the following text block, if the command is the last of its own block; empty without one.
+        output: content of the next block, if its language is "text" and the command is the last in its own block;
+            else empty.
     """
 
     text: str
@@ -75,7 +76,7 @@ def slug(heading: str) -> str:
 
 
 def section_of(text: str, section: str, others: Collection[str]) -> str:
-    """Return the lines of a page that belong to a section, and empty lines for the others.
+    """Return a page in which every line outside the section is empty, so that line numbers remain.
 
     Args:
         text: text of the page.

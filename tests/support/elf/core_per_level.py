@@ -1,4 +1,4 @@
-"""A PIL whose core is a stub with one copy per CPU level: compiled from a few lines, or split from Pillow's core.
+"""A PIL with one copy of its core per CPU level, behind a stub; the copies are a few lines of C, or Pillow's core.
 
 It stands in for a wheel with several levels, and needs no build of Pillow. Its files, their paths and their linking are
 those of such a wheel, so loader and interpreter treat both in the same way.
@@ -68,7 +68,7 @@ def small_tree(site: Path) -> Tree:
 def compile_copy(
     tree: Tree, level: str, *, flags: Sequence[str | Path] = ("-O2",), kernels: bool = True, note: str = ""
 ) -> Path:
-    """Compile the copy for a level; `note` is the level that the copy declares, if it declares another one."""
+    """Compile the copy for a level; with `note`, the copy declares that level instead of its own."""
     path = tree.copy(level)
     path.parent.mkdir(parents=True, exist_ok=True)
     kernel = f"int {KERNEL}(int a) {{ return a; }}\n" if kernels else ""

@@ -31,7 +31,7 @@ _LEFT_OUT = ("_avif", "_imagingcms", "_imagingft", "_imagingmath", "_imagingmorp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PillowSource:
-    """Pillow's source, with the independent part of its core compiled.
+    """Pillow's source, with those parts of its core compiled that depend on no image library.
 
     Attributes:
         directory: the unpacked sdist.

@@ -1,4 +1,4 @@
-"""A filesystem written for a test, with the programs of a simulated process."""
+"""A root directory written for a test, in which glibc's loader is simulated."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ class Target:
         return path
 
     def start(self, program: Elf | str | None = None, **settings: object) -> SimulatedProcess:
-        """Start a program, by default one that needs no library."""
+        """Simulate the start of a program, by default one that needs no library."""
         usual = Elf(machine=self.machine.elf_machine, interpreter=self.machine.loader)
         path = program if isinstance(program, str) else self.write("/bin/host", program or usual)
         return start_process(ProcessSettings(program=Path(path), root=self.root, **settings))  # type: ignore[arg-type]  # (setting by setting)

@@ -70,14 +70,14 @@ class Guarded:
         )
 
     def put_pil(self, version: str, core: bytes) -> None:
-        """Write a complete PIL with the current time, as an installer does."""
+        """Write a complete PIL with the current time as modification time, as an installer does."""
         shutil.rmtree(self.site / "PIL", ignore_errors=True)
         for name, content in pil_files(version, core).items():
             (self.site / name).parent.mkdir(exist_ok=True)
             (self.site / name).write_bytes(content)
 
     def swap(self, *, tool: str = "uv", version: str = "13.0.0") -> None:
-        """Replace PIL like a tool that does not run the target's Python."""
+        """Replace PIL as a tool would that does not run the target's Python."""
         self.put_pil(version, b"\x7fELF stock core")
         metadata = self.site / f"pillow-{version}.dist-info"
         metadata.mkdir()

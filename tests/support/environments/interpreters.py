@@ -36,7 +36,7 @@ class Python:
 
 @cache
 def running() -> Python:
-    """Return the base interpreter of the one that runs the tests."""
+    """Return the base interpreter of the Python that runs the tests."""
     found = _asked(sys.executable)
     if found is None:
         raise AssertionError(f"{sys.executable} runs these tests, and does not answer")
@@ -47,7 +47,7 @@ def running() -> Python:
 def at_hand() -> tuple[Python, ...]:
     """Return one interpreter per supported version, including the one that runs the tests.
 
-    They are those in FASTINSTALL_TEST_PYTHONS (separated by ":"), or else those of pyenv and on PATH.
+    The others come from FASTINSTALL_TEST_PYTHONS (paths separated by ":"); without it, from pyenv and PATH.
     """
     named = os.environ.get("FASTINSTALL_TEST_PYTHONS")
     candidates = named.split(os.pathsep) if named else (*_of_pyenv(), *_on_path())
@@ -96,7 +96,7 @@ def _answering(candidates: Iterable[str]) -> Iterator[Python]:
 
 
 def _asked(executable: str) -> Python | None:
-    """Return the interpreter; None if it does not run, like pyenv's shims of inactive versions on PATH."""
+    """Return the interpreter; None if it does not run, as pyenv's shims on PATH do for inactive versions."""
     try:
         done = subprocess.run(
             (executable, "-E", "-s", "-c", _QUESTION), capture_output=True, text=True, timeout=20, check=False

@@ -131,7 +131,7 @@ class Environments:
 
 
 def succeeds(result: Result) -> None:
-    """Assert that a command succeeded; it prepares a test, and is not what the test is about."""
+    """Assert that a command succeeded that only prepares a test."""
     assert result.exit_code == 0, result.text
 
 

@@ -24,7 +24,7 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 class SimpleIndex:
     """The server's answers by path, and the requests that it received.
 
-    `released` ends every answer that hangs.
+    Setting `released` ends every answer that hangs.
     """
 
     answers: dict[str, Answer] = field(default_factory=dict)

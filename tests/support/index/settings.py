@@ -1,8 +1,8 @@
-"""The settings by which this machine reaches its package index, for tests that are otherwise independent of it.
+"""The settings with which this machine reaches its package index; tests obey no other settings of the machine.
 
-pip's settings may contain more: every pip in a test would obey, for example, a constraint of the organisation. No
-variable skips only `/etc/pip.conf`: `PIP_CONFIG_FILE=/dev/null` would also skip the environment's file, which contains
-our pins. So the tests see another file in its place.
+`/etc/pip.conf` may contain more, for example an organisation's constraint, which every pip in a test would obey. No
+variable skips only this file: `PIP_CONFIG_FILE=/dev/null` would also skip the environment's file, which contains our
+pins. So another file is mounted over `/etc/pip.conf`.
 """
 
 import configparser
@@ -32,7 +32,7 @@ def trust_variables() -> dict[str, str]:
 
 
 def shared_settings(directory: Path, *further: Path) -> dict[str, str]:
-    """Copy the index settings in pip's settings for all users into another directory.
+    """Copy the index-related part of pip's settings for all users into another directory.
 
     Args:
         directory: receives `pip/pip.conf`, unless there are no settings.

@@ -15,7 +15,7 @@ PURE = "py3-none-any"
 def write_wheel(directory: Path, name: str = "pillow", version: str = BUILT, tag: str = PURE, *headers: str) -> Path:
     """Write a pure wheel with one module, which contains the version; `headers` are further lines of METADATA.
 
-    With a local version, the wheel claims, like fastinstall's, to be built from the recipe "pillow-fast".
+    If `version` has a local part ("+..."), the wheel says that fastinstall built it from the recipe "pillow-fast".
     """
     files = {f"{name}_module.py": f"version = {version!r}\n".encode()}
     if "+" in version:

@@ -71,7 +71,7 @@ def write_tree(root: Path, content: dict[str, str]) -> None:
 def picture(prefix: Path, *, times: bool = True) -> dict[str, tuple[object, ...]]:
     """Return type and mode, content, and modification time of every entry, by path.
 
-    The prefix's own time is always left out, and all times if `times` is False.
+    The time of the prefix itself is always left out; with `times=False`, all other times are, too.
     """
     looks = {path.relative_to(prefix).as_posix(): _look(path, times=times) for path in prefix.rglob("*")}
     return {".": _look(prefix, times=False), **looks}
@@ -123,7 +123,7 @@ def _begun(store: JournalStore, stamp: Stamp) -> Transaction:
 
 
 def set_up(store: JournalStore, stamp: Stamp = FIRST) -> None:
-    """Run a whole setup."""
+    """Run a whole transaction of a setup: begin, move files, commit."""
     with _begun(store, stamp) as transaction:
         write_tree(transaction.stage, OURS)
         transaction.perform(swap_moves())
@@ -151,9 +151,10 @@ def receipt_of(stamp: Stamp) -> Receipt:
 
 
 def dies_at(step: int, work: Callable[[], object]) -> bool:
-    """Run `work` in a process of its own that is killed at its `step`-th change of the filesystem.
+    """Run `work` in a process of its own, which is killed at one of its changes of the filesystem.
 
-    Even steps kill before the change, odd ones after it; an interrupted write leaves half of its bytes.
+    Change number n (from 0) has the steps 2n, at which the process dies before the change, and 2n + 1, after it. A
+    process that dies before a write has written half of the bytes.
 
     Returns:
         False if the work ended before that step.
@@ -218,7 +219,7 @@ def _die(function: Callable[..., Any] | None, arguments: tuple[Any, ...]) -> Non
 
 
 def steps_of(work: Callable[[int], bool], stride: int = 1) -> Iterator[int]:
-    """Yield the steps 0, 1, 2 ... (or every n-th) as long as `work(step)` returns True, for "interrupted"."""
+    """Yield the steps 0, 1, 2 ... (or every `stride`-th) until `work(step)` returns False: not interrupted."""
     step = 0
     while work(step):
         yield step

@@ -12,7 +12,7 @@ from fastinstall.cli.main import main
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Place:
-    """Return an empty environment, with variables that keep fastinstall away from all other places."""
+    """Return an empty environment; variables hide the user's home, the network and active environments."""
     for name, value in {"HOME": str(tmp_path / "home"), "FASTINSTALL_CACHE_DIR": str(tmp_path), **UNREACHABLE}.items():
         monkeypatch.setenv(name, value)
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "XDG_STATE_HOME", "PIP_FIND_LINKS"):

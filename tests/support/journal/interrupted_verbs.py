@@ -1,4 +1,4 @@
-"""Small versions of the journal's verbs, for tests of interruptions: an environment for each, and its changes."""
+"""Small versions of verbs that use the journal, for tests of interruptions: an environment, and changes to it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,12 +36,15 @@ class Verb:
 
 
 def timeless(looks: Picture) -> Picture:
-    """Leave out times, and the content of journals, which contains times."""
+    """Return a recorded disk state without times, and without the content of journals, which contains times."""
     return {path: () if path.endswith("journal.jsonl") else look[:2] for path, look in looks.items()}
 
 
 def but_its_journals_times(looks: Picture) -> Picture:
-    """Leave out the times of journals: a line that was appended and removed again changes only a journal's time."""
+    """Return a recorded disk state without the times of journals.
+
+    Appending a line to a journal and removing it again changes only the journal's time.
+    """
     return {path: look[:2] if path.endswith("journal.jsonl") else look for path, look in looks.items()}
 
 

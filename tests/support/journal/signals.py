@@ -18,7 +18,7 @@ _PATIENCE = 30.0
 
 
 def outcomes(scene: Callable[[], object], *, every: int = 1) -> Iterator[tuple[int, BaseException | None]]:
-    """Run a function repeatedly, each time interrupted by SIGTERM one moment later, until it ends uninterrupted.
+    """Run a function repeatedly until it ends uninterrupted: SIGTERM comes one moment later in each run.
 
     Args:
         scene: the function.
@@ -71,14 +71,14 @@ class _Profiler:
 
 
 def _is_entered_again(frame: FrameType) -> bool:
-    """Return True if the frame is a resumed generator: no signal is handled before an exception is thrown into one."""
+    """Return True if a generator is resumed: if an exception is thrown into it, CPython handles no signal first."""
     code = frame.f_code
     is_generator = bool(code.co_flags & inspect.CO_GENERATOR)
     return is_generator and (frame.f_lineno != code.co_firstlineno or code.co_name == "<genexpr>")
 
 
 def all_ended(before: int) -> bool:
-    """Wait until no more threads run than before, as ending takes a moment; return False after a timeout."""
+    """Wait until at most `before` threads run, as threads take a moment to end; return False after a timeout."""
     deadline = time.monotonic() + _PATIENCE
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.001)

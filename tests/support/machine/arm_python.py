@@ -1,7 +1,7 @@
 """fastinstall and an environment with official Pillow on aarch64, under qemu, without changes to the machine.
 
 A binfmt_misc handler runs the programs and their child processes. It exists only in a user namespace (since Linux 6.7),
-and ends with that.
+and disappears with that namespace.
 """
 
 import os
@@ -107,7 +107,7 @@ def arm_python(cache: Path) -> ArmPython:
 
 
 def _install_locked(directory: Path) -> None:
-    """Install the locked dependencies, except those with a marker for a machine, as pip evaluates it for this one."""
+    """Install the locked dependencies except those with `platform_machine`, which pip evaluates for this machine."""
     locked = re.split(r"\n(?=\w)", LOCKED.read_text(encoding="utf-8"))
     kept = directory.with_name(f"{directory.name}.txt")
     kept.write_text("\n".join(each for each in locked if "platform_machine" not in each), encoding="utf-8")

@@ -42,7 +42,7 @@ def emulate(root: Path, program: Path | str, *, model: str = "max") -> tuple[str
     """Return a command that runs a program for aarch64 with the loader and libraries of a root.
 
     Args:
-        root: a directory that the program sees as "/", for files that it contains.
+        root: a directory that the program sees as "/"; if a file is missing there, the program sees this machine's.
         program: its path on this machine.
         model: qemu's name of the CPU.
     """

@@ -1,4 +1,4 @@
-"""The extent of the run, as set by `conftest`; modules that create cases at import read it."""
+"""Options for how much of the suite runs, set by `conftest`, and read by modules that create cases at import."""
 
 from collections.abc import Iterable
 from typing import TypeVar

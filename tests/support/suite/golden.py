@@ -1,7 +1,7 @@
-"""Golden files: the program's texts, one file per room in tests/golden/ROOM.txt, compared by the fixture `golden`.
+"""Golden files: expected texts of the program, in tests/golden/FOLDER.txt for the tests of each folder.
 
-Tests assert the parts of a result (check, status, code, remedy). Only tests of the wording itself use these files, and
-`sh bootstrap.sh test --renew-golden tests/unit/ROOM` rewrites them.
+Tests assert the parts of a result (check, status, code, remedy). Only tests of the wording itself use these files,
+through the fixture `golden`. `sh bootstrap.sh test --renew-golden tests/unit/FOLDER` rewrites them.
 """
 
 import ast
@@ -58,14 +58,14 @@ class Golden:
             _record(self._file, self._test, self._texts)
 
     def _replace(self, text: str, stand_ins: Mapping[str, str]) -> str:
-        # The longest first, as a prefix is below the temporary directory.
+        # The longest first: the prefix must be replaced before the temporary directory that contains it.
         for value, word in sorted({**self._stand_ins, **stand_ins}.items(), key=lambda pair: -len(pair[0])):
             text = text.replace(value, word)
         return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
 
 
 def golden_file_of(test_file: Path) -> Path:
-    """Return the golden file of a test's room; the room is called like the folder of the test's file."""
+    """Return the golden file for a test file; it is named after the folder of that file."""
     return DIRECTORY / f"{test_file.parent.name}.txt"
 
 

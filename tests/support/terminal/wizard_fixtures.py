@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def short_root() -> Iterator[Path]:
-    """Yield a directory whose path always has the same length, so that lines that show it always break alike."""
+    """Yield a directory whose path has the same length in every run, so that lines with the path wrap alike."""
     made = Path(tempfile.mkdtemp(prefix="fi", dir="/tmp"))
     yield made
     shutil.rmtree(made)

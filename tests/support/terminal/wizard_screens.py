@@ -28,7 +28,7 @@ _SAME = (
     (re.compile(r"Python 3\.\d+\.\d+"), "Python 3.11.7"),
     (_MEASURED, _GAIN),
     (re.compile(r"(?:\d+\.\d times )?as fast as"), "2.2 times as fast as"),
-    (re.compile(r"(?m)^Cost  +.*\n(?:  .*\n)*"), ""),  # depends on what the tests' cache has
+    (re.compile(r"(?m)^Cost  +.*\n(?:  .*\n)*"), ""),  # the cost depends on the content of the tests' cache
     (re.compile(r"(accepted\s+on\s+)[\d-]+"), r"\g<1>2026-11-23"),
     (re.compile(r"(?m)^  \d+\.\dx(?: \(\d+\.\d to \d+\.\d\))? +"), "  2.6x (2.4 to 2.7)    "),
     (re.compile(r"(?ms)^slower: .*?x\)\n"), ""),
@@ -46,7 +46,7 @@ def settled(text: str, root: Path) -> str:
 
 
 def assert_screen(name: str, text: str) -> None:
-    """Compare a screen with the reviewed one; `--renew-golden` overwrites that first."""
+    """Compare a screen with the reviewed one; with `--renew-golden`, first overwrite the reviewed one."""
     file = SCREENS / f"{name}.txt"
     if extent.renews_golden:
         file.parent.mkdir(exist_ok=True)

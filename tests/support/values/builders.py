@@ -87,7 +87,7 @@ def healthy_facts() -> Facts:
 
 
 def stock_facts() -> Facts:
-    """Return the facts of an environment with Pillow's official wheel, which fastinstall has never changed."""
+    """Return the facts of an environment that fastinstall has never changed, with Pillow's official wheel."""
     sha256, version = STOCK_SHA256, "12.1.1"
     changes = {
         "distributions": [encode(_distribution("pillow", version, "pip"))],
@@ -217,7 +217,7 @@ def conda_package(
 
 
 def minimal_facts() -> Facts:
-    """Return the least that can be observed: every field that may be None, empty or unknown is so."""
+    """Return minimal facts: each field that may be None, empty or unknown has that value."""
     return Facts(
         environment=environment(),
         active={},

@@ -4,8 +4,8 @@ Keys of a file:
 - `describes`: the environment, in a sentence.
 - `base`: healthy, levelled, stock, empty, minimal; conda (with conda's own Pillow), conda-of-ours (set up with conda
   packages), conda-swapped (set up, then replaced by conda's own Pillow).
-- `facts`, `receipt`, `recipe`: changes of the base, in the form of `builders.changed`. The receipt is the base's, if it
-  has one; `receipt: null` means no receipt.
+- `facts`, `receipt`, `recipe`: changes of the base, in the form of `builders.changed`. Without `receipt`, a case
+  has the receipt of its base, if any; `receipt: null` removes it.
 - `hosts`: CPUs of other machines by name, as changes of the base's CPU.
 - `today`: the date of the check.
 - `expected`: findings that must be reported.

@@ -22,7 +22,7 @@ FILES = {
 
 
 def wheels_with(directory: Path, files: Mapping[str, bytes] = FILES) -> dict[str, str]:
-    """Write a wheel and its checksums; return the checksums by file name."""
+    """Write a wheel with these files, and SHA256SUMS; return its checksum, by file name."""
     directory.mkdir(parents=True)
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as opened:

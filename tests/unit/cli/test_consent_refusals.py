@@ -1,4 +1,4 @@
-"""What a refusal tells the user to do: if there is a risk, no terminal, or no environment."""
+"""The advice in a refusal: because of a risk, without a terminal, or without an environment."""
 
 from argparse import Namespace
 from contextlib import ExitStack

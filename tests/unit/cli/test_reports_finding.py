@@ -1,4 +1,4 @@
-"""What doctor prints of one finding: the command that verifies it, if anything can be verified."""
+"""What doctor prints of one finding: the command to verify it only if the result is bad or unknown."""
 
 from dataclasses import replace
 

@@ -73,7 +73,7 @@ def test_a_wheel_of_an_unknown_compiler_is_refused() -> None:
 
 
 class _Tiny(WheelCompiler):
-    """A compiler that comes in a wheel and can build everything, in addition to the supported ones."""
+    """A fictitious compiler that comes in a wheel, added to the supported compilers."""
 
     word = ToolchainSource.CLANG
     choice = "tinycc"

@@ -1,4 +1,4 @@
-"""An environment's list of channels: ours first, then the channels that conda would use without such a list."""
+"""An environment's list of channels: fastinstall's first, then those that conda would use without a list."""
 
 from pathlib import Path
 

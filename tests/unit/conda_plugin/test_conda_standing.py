@@ -1,4 +1,4 @@
-"""The state of a stack at a glance: from a receipt, one file, and the names of conda's records."""
+"""The quick check of a stack's state, which reads only the receipt, one file, and the names of conda's records."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ CORE = "lib/python3.11/site-packages/PIL/_imaging.so"
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
-    """Return an environment as a setup leaves it, with only the few files that the check at a glance reads."""
+    """Return an environment as a setup leaves it, with only the few files that the quick check reads."""
     for name, content in {
         CORE: CONTENT,
         "conda-meta/history": b"",

@@ -1,4 +1,4 @@
-"""Whether a driver serves a version of CUDA, judged by the tables of drivers, which have a date."""
+"""Whether a driver supports a CUDA version, by NVIDIA's tables, or by what the driver itself reports."""
 
 import pytest
 

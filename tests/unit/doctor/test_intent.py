@@ -1,4 +1,4 @@
-"""Why another Pillow has replaced ours: who asked for it, at which version, and which packages require it."""
+"""Why another Pillow has replaced ours: who requested it, its version, and which packages require it."""
 
 from typing import Any
 

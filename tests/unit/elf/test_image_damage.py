@@ -64,7 +64,7 @@ READERS: tuple[Reader, ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """Results of reading damaged files: how often each problem occurred, and the longest time of one reading."""
+    """Results of reading damaged files: how often each problem occurred, and the time of the slowest reading."""
 
     readings: int
     problems: Counter[str]
@@ -99,7 +99,7 @@ def read_damaged(
 def damages(path: Path, seed: str, count: int) -> Iterator[list[tuple[int, bytes]]]:
     """Damage a file `count` times by overwriting one to four words or truncating it.
 
-    Yields the changes while the file has them, and undoes them afterwards.
+    Yields the overwritten words while the file is damaged, and then restores the file.
     """
     chance = random.Random(seed)  # noqa: S311 (the same damage in every run)
     content = path.read_bytes()

@@ -34,7 +34,7 @@ def artefact(recipe: Recipe) -> FleetArtefact:
 
 
 def _put(directory: Path, version: str, *, tags: str = TAGS, made: object = None, listed: bool = True) -> str:
-    """Write a wheel that contains only its label, and list its checksum, or a wrong one if not `listed`."""
+    """Write a wheel that contains only its label, and list its checksum; with `listed=False`, list a wrong one."""
     name = f"pillow-{version}-{tags}.whl"
     told = {"recipe": "pillow-fast", "link": "bundle"} if made is None else made
     with zipfile.ZipFile(directory / name, "w") as archive:

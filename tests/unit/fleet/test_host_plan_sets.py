@@ -94,7 +94,7 @@ def test_a_named_python_that_does_not_answer_is_refused(session: Session) -> Non
 
 
 def _plan_two(session: Session, builder: PurePath | None = None) -> Fleet:
-    """Plan a set for CPython 3.14, built by `builder`, and for its free-threaded build, which no Python builds."""
+    """Plan two wheels: for CPython 3.14, built by `builder`, and for its free-threaded build, without a builder."""
     planned = plan_set(session, None, Request(offline=True))
     artefacts = {each.abi: replace(each, builder=None) for each in planned.artefacts}
     return replace(planned, artefacts=(replace(artefacts["cp314"], builder=builder), artefacts["cp314t"]))

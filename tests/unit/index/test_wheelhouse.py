@@ -73,7 +73,7 @@ def test_a_checksum_mismatch_names_the_file_and_both_hashes(tmp_path: Path) -> N
 
 def test_an_sdist_with_a_known_hash_is_read_up_to_its_metadata(tmp_path: Path) -> None:
     sdist = write_sdist(tmp_path)
-    sdist.write_bytes(sdist.read_bytes()[:-8])  # cut off the end, with the checksum of the compressed data
+    sdist.write_bytes(sdist.read_bytes()[:-8])  # cut off the end, which contains the checksum of the data
 
     with pytest.raises(ArchiveError):
         describe_file(sdist)

@@ -1,4 +1,4 @@
-"""Removing files frees only the space that no other link holds."""
+"""Removing a file frees no space if another hard link to the file remains."""
 
 import os
 from pathlib import Path

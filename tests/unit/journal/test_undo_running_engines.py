@@ -1,4 +1,4 @@
-"""A conda engine that outlived the run that started it is recognised by its command line; no other process is."""
+"""A conda engine that outlives fastinstall is found by its command line; other processes are ignored."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files that name dependencies, and the findings expected; `made_by` in a case says what wrote its files."""
+"""Files that name dependencies, with the expected findings; `made_by` in a case says how its files were made."""
 
 import json
 import re

@@ -40,7 +40,7 @@ def test_a_build_against_itself_is_as_fast(after_ms: float) -> None:
         (0.9, 0.06, "as fast"),
         (0.8, 0.06, "0.8 times as fast"),
         (1.2, 0.9, "as fast"),
-        (2.0, 0.9, "2.0 times as fast"),  # an outlier in the noise hides no such gain
+        (2.0, 0.9, "2.0 times as fast"),  # so much noise is an outlier, and must not hide a gain of 2
     ],
 )
 def test_a_figure_that_noise_explains_is_none(ratio: float, noise: float, times: str) -> None:

@@ -10,7 +10,7 @@ from fastinstall.observe.conda.executable import find_conda
 
 
 def _conda(root: Path, version: str = "24.7.1", *, first: str = "") -> Path:
-    """Return a conda that cannot be run: its executable, its Python and its record."""
+    """Write a conda that cannot be run, and return its executable; `first` replaces the executable's first line."""
     for name in ("bin/python", "bin/conda"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(first or f"#!{root}/bin/python\n")

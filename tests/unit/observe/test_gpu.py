@@ -1,7 +1,7 @@
 """GPUs and drivers of captured machines (tests/cases/gpus).
 
 No real GPU was available: the drivers' texts come from public sources, which each file names, and the layouts follow
-documentation. Each file has the files below "/" of a machine, with links, and the expected result; null means no GPU.
+documentation. Each case has the files and links of a machine, by path, and the expected result; null means no GPU.
 """
 
 import json

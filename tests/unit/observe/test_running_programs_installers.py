@@ -143,7 +143,7 @@ def test_relative_paths_start_in_the_directory_of_the_process(
     for name in ("pyvenv.cfg", "bin/python"):
         (elsewhere / "venv" / name).touch(0o755)
     machine.start([program, "-m", "pip", "install", "pillow"], str(elsewhere), {})
-    monkeypatch.chdir(tmp_path)  # here, the same relative path leads to another environment
+    monkeypatch.chdir(tmp_path)  # in this directory, the same relative path leads to another environment
     assert observe_concurrent_installers(machine.places["venv"], machine.processes) == ()
     assert len(observe_concurrent_installers(elsewhere / "venv", machine.processes)) == 1
 

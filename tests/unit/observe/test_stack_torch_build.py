@@ -15,7 +15,7 @@ LATER = "from typing import Optional\n\n__all__ = ['__version__', 'debug', 'cuda
 def written(
     version: str, cuda: str | None, *, hip: str | None = None, rest: str = "xpu: Optional[str] = None\n"
 ) -> str:
-    """Return the text of torch/version.py, in the form of 2.6 and later."""
+    """Return the text of torch/version.py, in the form that torch 2.6 and later have."""
     head = f"{LATER}__version__ = {version!r}\ndebug = False\ncuda: Optional[str] = {cuda!r}\n"
     return f"{head}git_version = '{'0' * 40}'\nhip: Optional[str] = {hip!r}\n{rest}"
 

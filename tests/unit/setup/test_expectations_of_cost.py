@@ -1,4 +1,4 @@
-"""A plan's downloads, and the cached ones that it does not need to repeat."""
+"""What a plan downloads and keeps on disk; files that are already in the cache cost nothing."""
 
 from dataclasses import replace
 from functools import partial

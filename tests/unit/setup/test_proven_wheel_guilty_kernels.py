@@ -1,4 +1,4 @@
-"""Which kernels a failed build or proof points at."""
+"""Which kernels are named as the cause of a failed build or proof."""
 
 import pytest
 

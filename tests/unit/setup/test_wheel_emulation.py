@@ -1,4 +1,4 @@
-"""Which Python proves a wheel for another machine, and what is said if none does."""
+"""Which of the named Pythons can prove a wheel for another machine, and the message if none can."""
 
 from dataclasses import replace
 from pathlib import Path

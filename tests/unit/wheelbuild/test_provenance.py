@@ -46,7 +46,7 @@ def test_provenance_is_the_same_for_the_same_inputs(tmp_path: Path) -> None:
 
 
 def bill(directory: Path) -> dict[str, Any]:
-    """Return the bill of materials of a wheel that has our core in an official wheel, and a static library."""
+    """Return the bill of materials of an official wheel with our core in it and a static library."""
     request = base_wheel_request(directory)
     sdist = directory / "zlib_ng-1.1.0.tar.gz"
     sdist.write_bytes(b"zlib")

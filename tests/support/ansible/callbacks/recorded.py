@@ -45,5 +45,5 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible has no type
 
 
 def _of(result: Any, name: str) -> Any:
-    """Return an attribute of a task's result, which is private before ansible-core 2.19."""
+    """Return an attribute of a task's result; before ansible-core 2.19, its name begins with an underscore."""
     return getattr(result, name) if hasattr(result, name) else getattr(result, f"_{name}")

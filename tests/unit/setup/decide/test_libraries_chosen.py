@@ -1,4 +1,4 @@
-"""Decisions about native libraries that no plan of tests/cases/plans shows on its own."""
+"""Decisions about native libraries that the plans in tests/cases/plans do not show separately."""
 
 from pathlib import Path
 from typing import Any

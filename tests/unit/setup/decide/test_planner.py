@@ -6,7 +6,8 @@ Keys of the situation:
 - `facts`, `recipe`, `releases`, `request`: changes of the base, in the form of `builders.changed`.
 - `create`, `restoring` (content of the base's receipt), `preview` (changes that a solver would make: "NAME VERSION
   BUILD"): as in `Situation`.
-- `solver_request`: what the solver must be asked; null if it must not be asked.
+- `cached`: the hash of a cached wheel that equals the wheel to build.
+- `solver_request`: the request that the solver must get; null if it must get none.
 
 Keys of an expected plan:
 - `steps`: all steps, in order; the given fields must match.

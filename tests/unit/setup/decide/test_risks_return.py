@@ -1,4 +1,4 @@
-"""What a plan says if it replaces a Pillow that somebody asked for."""
+"""Plans and refusals if a repair would replace a Pillow that was requested, or that another package requires."""
 
 from dataclasses import replace
 
