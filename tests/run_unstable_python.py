@@ -35,10 +35,10 @@ class NoUnstablePythonError(Exception):
 
 
 def unpack_unstable_python(directory: Path) -> Path:
-    """Unpack the Python into an empty directory, which must not be moved, and return the interpreter.
+    """Unpack Debian unstable's Python into an empty directory, which must not be moved; return its interpreter.
 
     Raises:
-        NoUnstablePythonError: unstable has no supported Python, or its packages cannot be used here.
+        NoUnstablePythonError: Debian unstable has no supported Python, or its packages cannot be used here.
         NoMirrorError: this machine's apt has no Debian mirror.
         subprocess.CalledProcessError: apt, dpkg-deb or patchelf fails.
         OSError: one of these programs is missing.

@@ -63,7 +63,7 @@ def wait_for_futures(
         seconds: the maximum time to wait.
         to_first_failure: whether to return as soon as a future has failed.
     """
-    from queue import Empty, SimpleQueue  # slow to import; doctor waits for no futures
+    from queue import Empty, SimpleQueue  # slow to import, and doctor, which waits for no futures, needs neither
 
     done: SimpleQueue[Future[T]] = SimpleQueue()
     deadline = time.monotonic() + seconds

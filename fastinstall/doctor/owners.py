@@ -321,7 +321,7 @@ def _make_claimant(facts: Facts, owner: Owner, packages: tuple[Claimant, ...]) -
 
 
 def find_foreign_owner(facts: Facts, receipt: Receipt) -> Owner | None:
-    """Return the owner of PIL's files that was installed last, except our own stack; None if there is no other."""
+    """Return the newest distribution, other than our stack, that owns files of PIL; None if there is none."""
     others = [owner for owner in facts.stack.owners if owner.distribution.metadata != receipt.metadata]
     return max(others, key=lambda owner: owner.installed_at, default=None)
 

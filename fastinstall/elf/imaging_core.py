@@ -176,7 +176,7 @@ def read_levels(stub: Stub, loaded: Path | None, symbols: tuple[str, ...]) -> tu
         loaded: the copy that the loader would take on this machine, or None if it finds none.
         symbols: the symbols to look for.
     """
-    if loaded is not None:  # the baseline is either this copy, or in the directory that contains glibc-hwcaps
+    if loaded is not None:  # the baseline is the loaded copy, or beside the directory glibc-hwcaps
         above = loaded.parent.parent
         home = above.parent if above.name == LEVEL_DIRECTORIES else loaded.parent
     else:  # the baseline belongs in the first directory of the stub's search path

@@ -104,7 +104,7 @@ class Finding:
     unknown = partialmethod(of, Status.UNKNOWN)
 
     def by(self, check: str) -> "Finding":
-        """Return the finding with the name of its check; if it has no link, add one to the page about the check."""
+        """Return a copy with the name of the check; if the finding has no link, add a link to the check's page."""
         return replace(self, check=check, link=self.link or f"{_PAGE}#{check}")
 
 

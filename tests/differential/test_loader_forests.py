@@ -48,7 +48,7 @@ def _different(base: Path, parts: Parts, seeds: range, processors: tuple[Process
 
 
 def test_random_forests_on_a_cpu_of_another_maker(tmp_path: Path) -> None:
-    """The loader searches directories for AVX-512 only on CPUs of Intel, and qemu lacks AVX-512.
+    """Only on Intel CPUs does the loader search directories named after AVX-512, and qemu has no AVX-512.
 
     So the programs run on this machine's own CPU, with a loader in which the names of the vendors are swapped.
     """

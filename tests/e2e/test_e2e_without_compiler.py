@@ -36,7 +36,7 @@ ODD = "a b'ü"
 
 @pytest.fixture
 def namespace() -> tuple[str, ...]:
-    """Return words that run the command after them in its own mount namespace; skip the test if that is impossible."""
+    """Return a command prefix that runs a command in a new mount namespace; skip the test if that is impossible."""
     user = () if os.geteuid() == 0 else ("--user", "--map-root-user")
     words = ("unshare", "--mount", *user)
     allowed = subprocess.run((*words, "true"), capture_output=True, check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""Setups by root, checked by other users: with umask 077, in a shared and in another user's environment."""
+"""Root sets up environments, and other users check them: with umask 077, a shared one, and another user's."""
 
 import os
 import shlex

@@ -273,7 +273,7 @@ def _timeless(looks: Picture) -> Picture:
 
 
 def _essence(scene: Scene, pool: Pool) -> Picture:
-    """Read as `_look` does, but leave out our records and what differs between runs; add the number of setups."""
+    """Return what `_look` returns, without our records and what differs between runs, but with the number of setups."""
     # "out/." begins the paths of unfinished files; on a failing disk, we may be unable to remove these files
     ours = ("share", "out/.")
     looks = {path: look for path, look in _look(scene, pool).items() if not path.startswith(ours)}

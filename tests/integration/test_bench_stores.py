@@ -86,7 +86,7 @@ def prepare(place: Path, kind: str, photos: Path, out: Path, python: Path = PYTH
 
 @pytest.fixture(scope="module")
 def prepared(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run the script of each kind of store; return the directory of the scripts and of their stores, named by kind."""
+    """Run the script for each kind of store; return the directory of scripts and stores, which are named by kind."""
     place = tmp_path_factory.mktemp("prepared")
     for kind in (each.name for each in STORES if each.name != "lmdb"):
         done = prepare(place, kind, photos, place / kind)

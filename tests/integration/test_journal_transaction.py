@@ -32,7 +32,7 @@ from fastinstall.model.history import Move, MoveKind, Phase
 
 @pytest.fixture
 def store(tmp_path: Path) -> JournalStore:
-    """Return an environment with stock Pillow."""
+    """Return the journal store of an environment with stock Pillow."""
     return make_environment(tmp_path / "env with spaces é")
 
 

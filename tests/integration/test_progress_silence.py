@@ -1,4 +1,4 @@
-"""Messages that tell the user that fastinstall still works while a step reports nothing, in real time."""
+"""Messages that fastinstall is still running while a step reports nothing; the tests use a real clock."""
 
 import time
 

@@ -187,7 +187,7 @@ def test_without_proc_files_are_kept_beside_those_they_replace(tmp_path: Path) -
 
 
 def test_a_compiler_that_exists_but_does_not_run_is_not_missing(sandbox: Sandbox) -> None:
-    """The compiler fails as Zig does without /proc, where Zig cannot find its own files."""
+    """The compiler fails like Zig without /proc: Zig then cannot find its own files."""
     compiler = sandbox.root / "cc"
     compiler.write_text("#!/bin/sh\necho it has no heart >&2\nexit 1\n")
     compiler.chmod(0o755)

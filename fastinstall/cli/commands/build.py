@@ -126,7 +126,7 @@ def _describe_packages(stack: CondaStack) -> Iterator[BuiltPackage]:
 
 
 def build_for_many(arguments: Namespace, context: Context) -> int:
-    """Build the wheels that the hosts of --hosts need, or with --set one wheel for each CPython in use."""
+    """Build the wheels that the hosts of `--hosts` need; with `--set`, build one wheel for each CPython in use."""
     if arguments.format == "conda":
         flag = "--set" if arguments.set else "--hosts"
         raise UsageError(

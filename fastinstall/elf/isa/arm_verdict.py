@@ -22,7 +22,7 @@ _ASKING = frozenset({"getauxval", "__getauxval"})
 
 
 def complete_scan(scan: IsaScan) -> IsaScan:
-    """Return a scan completed with the extensions that its file uses, either always or only after asking the CPU.
+    """Add two sets to a scan: extensions that its file always uses, and those that it uses only after asking the CPU.
 
     Raises:
         ElfError: the file is malformed.

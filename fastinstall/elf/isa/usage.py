@@ -214,7 +214,7 @@ class Links:
 
 
 def read_links(image: ElfImage) -> Links:
-    """Read the links of a file from its relocations and dynamic symbols.
+    """Read the references between functions and data of a file from its relocations and dynamic symbols.
 
     Raises:
         ElfError: the relocations or symbols are malformed.

@@ -43,7 +43,7 @@ METADATA = '{"type":"wheel","name":"pillow","version":"12.1.1","levels":["v2","v
 
 
 def link_library(directory: Path, *flags: str) -> Path:
-    """Link a library with versions of its own, and weak, protected, hidden, thread-local and IFUNC symbols."""
+    """Link a library that defines symbol versions, and weak, protected, hidden, thread-local and IFUNC symbols."""
     script = directory / "versions.map"
     script.write_text(VERSIONS.replace("local; unsaid;", "by_cpu; copy; local: *;"))
     own = (*SHARED, f"-Wl,--version-script={script}")

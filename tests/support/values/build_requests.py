@@ -91,7 +91,7 @@ def wheel_tree(directory: Path, *, platform: str = "linux_x86_64") -> Path:
 
 
 def offer_programs(directory: Path, *programs: str) -> dict[str, str]:
-    """Create these programs, which do nothing, and return variables with which no others are found."""
+    """Create programs that do nothing; return environment variables with which only these programs are found."""
     for program in programs:
         path = directory / program
         path.write_text("#!/bin/false\n")

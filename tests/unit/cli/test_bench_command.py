@@ -1,4 +1,4 @@
-"""The verb bench: candidates by name, their code, and usage errors, which come before the environment is examined."""
+"""The verb bench: candidates by name, printed code, and usage errors that come before the environment is examined."""
 
 import json
 from contextlib import ExitStack

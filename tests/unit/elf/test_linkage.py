@@ -65,7 +65,7 @@ def target(tmp_path: Path) -> Target:
 
 
 def bound(linkage: Linkage) -> list[tuple[str, str, str]]:
-    """Return user, symbol and provider of each binding; the provider is empty if no file provides the symbol."""
+    """Return, for each binding, the file that uses the symbol, the symbol, and the file that provides it, or ""."""
     return [(each.user.name, each.symbol, each.provider.name if each.provider else "") for each in linkage.bindings]
 
 

@@ -51,7 +51,7 @@ def save(picture: Image.Image) -> None:
 
 
 def share(picture: Image.Image) -> str:
-    """Compress while another thread calls the same encoder; return that call's answer, or "" if it came too late."""
+    """Save a JPEG while another thread calls its encoder; return the other thread's result; "" if it was late."""
     file = io.BytesIO()
     picture.save(file, "JPEG", quality=75)
     settings = (75, False, 0, False, False, 0, (0, 0), -1, 0, 0, None, b"", b"", b"")
