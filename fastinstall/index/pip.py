@@ -118,7 +118,6 @@ def _describe_stderr(stderr: str) -> str:
     return lines[0] if lines else (stderr.strip().splitlines() or ["pip said nothing"])[-1]
 
 
-_DEFAULT_INDEX = "https://pypi.org/simple/"  # pip's own default
 _PIP_TIMEOUT = 15.0  # pip's own default
 
 
@@ -149,7 +148,7 @@ class PipSettings:
     @property
     def indexes(self) -> tuple[str, ...]:
         """The indexes in pip's order."""
-        return (self.index_url or _DEFAULT_INDEX, *self.extra_index_urls)
+        return (self.index_url or _find_default_index(), *self.extra_index_urls)
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -205,6 +204,12 @@ def name_place(place: str) -> str:
     'https://example.org/simple'
     """
     return remove_credentials(place).rstrip("/")
+
+
+def _find_default_index() -> str:
+    from unearth import PackageFinder  # slow to import, needed only if pip's settings name no index
+
+    return PackageFinder().sources[0]["url"]
 
 
 def _parse_seconds(text: str) -> float:
